@@ -1461,8 +1461,10 @@ create table tenant (
   max_executions integer,
   max_items bigint,
   created_at timestamp with time zone not null,
+  max_per_second integer,
   constraint tenant_pkey PRIMARY KEY (name),
   constraint tenant_limits_check CHECK (LEAST(max_queued, max_bytes, max_targets::bigint, max_executions::bigint, max_items) >= 0),
+  constraint tenant_max_per_second_check CHECK (max_per_second >= 0),
   constraint tenant_name_check CHECK (name ~ '^[a-z0-9][a-z0-9-]{0,62}$'::text)
 );
 

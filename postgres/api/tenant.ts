@@ -3,7 +3,7 @@ import type { Queryable } from '../pool';
 
 /** Statements about tenants: their limits, and what they use. */
 
-/** What a tenant may have at once; null: as much as it likes. */
+/** What a tenant may have; null: as much as it likes. */
 export interface TenantLimits {
   /** Tasks that wait to be put into batches. */
   maxQueued: number | null;
@@ -15,26 +15,45 @@ export interface TenantLimits {
   maxExecutions: number | null;
   /** Items of executions and fan-outs that have not ended; each such fan-out counts as one more. */
   maxItems: number | null;
+  /** Tasks, items and fan-outs that are accepted per second, by each process of the API. */
+  maxPerSecond: number | null;
 }
+export const UNLIMITED: TenantLimits = {
+  maxQueued: null,
+  maxBytes: null,
+  maxTargets: null,
+  maxExecutions: null,
+  maxItems: null,
+  maxPerSecond: null,
+};
 export interface TenantRow extends TenantLimits {
   name: string;
   createdAt: Date;
 }
 
 const COLUMNS = `name, max_queued::float8 as "maxQueued", max_bytes::float8 as "maxBytes", max_targets as "maxTargets",
-  max_executions as "maxExecutions", max_items::float8 as "maxItems", created_at as "createdAt"`;
+  max_executions as "maxExecutions", max_items::float8 as "maxItems", max_per_second as "maxPerSecond",
+  created_at as "createdAt"`;
 
 /** Inserts a tenant, or changes the limits of one. */
 export const upsertTenant = async (db: Queryable, name: string, limits: TenantLimits): Promise<TenantRow> => {
   const { rows } = await db.query<TenantRow>({
     name: 'upsert-tenant',
     text: `
-insert into tenant (name, max_queued, max_bytes, max_targets, max_executions, max_items, created_at)
-values ($1, $2, $3, $4, $5, $6, clock())
+insert into tenant (name, max_queued, max_bytes, max_targets, max_executions, max_items, max_per_second, created_at)
+values ($1, $2, $3, $4, $5, $6, $7, clock())
 on conflict (name) do update
-set max_queued = $2, max_bytes = $3, max_targets = $4, max_executions = $5, max_items = $6
+set max_queued = $2, max_bytes = $3, max_targets = $4, max_executions = $5, max_items = $6, max_per_second = $7
 returning ${COLUMNS}`,
-    values: [name, limits.maxQueued, limits.maxBytes, limits.maxTargets, limits.maxExecutions, limits.maxItems],
+    values: [
+      name,
+      limits.maxQueued,
+      limits.maxBytes,
+      limits.maxTargets,
+      limits.maxExecutions,
+      limits.maxItems,
+      limits.maxPerSecond,
+    ],
   });
   return rows[0]!;
 };

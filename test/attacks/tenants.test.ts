@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { upsertTenant } from '../../postgres/api/tenant';
+import { UNLIMITED, upsertTenant } from '../../postgres/api/tenant';
 import { insertToken, SCOPES } from '../../postgres/api/token';
 import { isChange } from '../../workers/api/dryRuns/dryRun';
 import type { Route } from '../../workers/api/route';
@@ -16,7 +16,6 @@ import { attacks, cancelAll, OWN_PART } from './tenants/table';
 /** A tenant with every scope, and a token of two handlers, against everything of another tenant. */
 
 const tally = new Tally('another tenant, another handler');
-const NO_LIMITS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
 /** Ordered, and the first submit says to which lane a target belongs. */
 const unbound = defineHandler<Place>({
   name: 'unbound',
@@ -38,7 +37,7 @@ const make = async (limits: { tenant?: string; handlers?: string[] }): Promise<s
 
 beforeAll(async () => {
   world = await openWorld({ handlers: [...worldHandlers(), unbound, placed] });
-  for (const name of ['acme', 'rival']) await upsertTenant(world.database.pool, name, NO_LIMITS);
+  for (const name of ['acme', 'rival']) await upsertTenant(world.database.pool, name, UNLIMITED);
   tokens.all = await make({});
   tokens.acme = await make({ tenant: 'acme' });
   tokens.rival = await make({ tenant: 'rival' });

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { request } from 'node:http';
 import type { HourPage } from '../../workflows/contracts/dashboard';
-import { upsertTenant } from '../../postgres/api/tenant';
+import { UNLIMITED, upsertTenant } from '../../postgres/api/tenant';
 import { insertToken, revokeToken, SCOPES } from '../../postgres/api/token';
 import { countNotedEnds } from '../../postgres/outcomes/uncounted';
 import { inTransaction } from '../../postgres/pool';
@@ -18,11 +18,10 @@ let world: ApiWorld;
 const tokens: Record<'read' | 'leaving' | 'revoked' | 'operate' | 'submit' | 'all' | 'narrow' | 'acme', string> = {
   ...{ read: '', leaving: '', revoked: '', operate: '', submit: '', all: '', narrow: '', acme: '' },
 };
-const NO_LIMITS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
 beforeAll(async () => {
   world = await openWorld({ open: false });
   const { pool } = world.database;
-  await upsertTenant(pool, 'acme', NO_LIMITS);
+  await upsertTenant(pool, 'acme', UNLIMITED);
   const limited = async (limits: { tenant?: string; handlers?: string[] }): Promise<string> => {
     const token = newToken();
     await insertToken(pool, { name: 'limited', hash: hashToken(token), scopes: SCOPES, ...limits });

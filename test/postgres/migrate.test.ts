@@ -171,7 +171,7 @@ test('an index whose creation beside failed takes no other one away', async () =
   const applied = (await migrate(database.url)).join(' ');
   expect(applied).toBe(
     '000031_drop_held_target 000032_uncounted_ends 000033_timers_lanes 000034_read_at 000035_own_audit ' +
-      '000036_mcp_door 000037_stalled_reads 000038_delayed_due',
+      '000036_mcp_door 000037_stalled_reads 000038_delayed_due 000039_tenant_rate',
   );
 });
 
@@ -211,7 +211,7 @@ drop owned by ${role}, ${owner}, ${columns}; drop role ${role}, ${owner}, ${colu
 test('what cannot be undone is refused, and nothing is undone', async () => {
   await migrate(database.url);
   const undone = `
-    000038_delayed_due
+    000039_tenant_rate 000038_delayed_due
     000037_stalled_reads 000036_mcp_door 000035_own_audit 000034_read_at 000033_timers_lanes 000032_uncounted_ends
     000031_drop_held_target 000030_held_order 000028_bounds 000027_hidden_bulk_actions
     000026_due_of 000025_submit_waits 000024_submit_labels 000023_unused_targets

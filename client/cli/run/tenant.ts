@@ -6,6 +6,7 @@ import {
   readBacklog,
   readTenants,
   readUnfinished,
+  UNLIMITED,
   upsertTenant,
 } from '../../../postgres/api/tenant';
 import { InvalidArgumentError as RefusedError, NotFoundError } from '../../errors';
@@ -47,6 +48,7 @@ export const tenantCommand = (): Command =>
         .option('--max-targets <n>', 'targets with such tasks, at most 100,000', quotaOfInt)
         .option('--max-executions <n>', 'executions that have not ended', quotaOfInt)
         .option('--max-items <n>', 'unfinished fan-outs, and items of those and of executions', quota)
+        .option('--max-per-second <n>', 'tasks and items accepted per second by each process of the API', quotaOfInt)
         .action(runs(set)),
     )
     .addCommand(new Command('list').description('List tenants: what they use, and their quotas.').action(runs(list)))
@@ -63,14 +65,9 @@ const shown = (limit: number | null): string => (limit === null ? 'unlimited' : 
 async function set(session: Session<Partial<TenantLimits>>, name: string): Promise<void> {
   const client = await session.client();
   await client.ready();
-  const {
-    maxQueued = null,
-    maxBytes = null,
-    maxTargets = null,
-    maxExecutions = null,
-    maxItems = null,
-  } = session.options;
-  const limits = { maxQueued, maxBytes, maxTargets, maxExecutions, maxItems };
+  const given = { ...UNLIMITED, ...session.options };
+  const { maxQueued, maxBytes, maxTargets, maxExecutions, maxItems, maxPerSecond } = given;
+  const limits: TenantLimits = { maxQueued, maxBytes, maxTargets, maxExecutions, maxItems, maxPerSecond };
   const act = { verb: 'set', subject: `tenant ${name}`, detail: limits };
   const made = viewOf(await client.change(CHANGE, act, () => upsertTenant(client.pool, name, limits)));
   session.out.answer(made, () =>
@@ -81,6 +78,7 @@ async function set(session: Session<Partial<TenantLimits>>, name: string): Promi
       ['targets', shown(made.maxTargets)],
       ['executions', shown(made.maxExecutions)],
       ['items', shown(made.maxItems)],
+      ['per second', shown(made.maxPerSecond)],
     ]),
   );
 }
@@ -106,7 +104,7 @@ async function list(session: Session): Promise<void> {
   const of = (used: number, most: number | null): string => (most === null ? String(used) : `${used} of ${most}`);
   session.out.answer(tenants, () =>
     table(
-      ['tenant', 'queued', 'bytes', 'targets', 'executions', 'items'],
+      ['tenant', 'queued', 'bytes', 'targets', 'executions', 'items', 'per second'],
       tenants.map((one) => [
         one.name,
         of(one.uses.queued, one.maxQueued),
@@ -114,6 +112,7 @@ async function list(session: Session): Promise<void> {
         of(one.uses.targets, one.maxTargets),
         of(one.uses.executions, one.maxExecutions),
         of(one.uses.items, one.maxItems),
+        shown(one.maxPerSecond),
       ]),
     ),
   );

@@ -1,4 +1,4 @@
-import { upsertTenant } from '../../../postgres/api/tenant';
+import { UNLIMITED, upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken, SCOPES } from '../../../postgres/api/token';
 import { isChange } from '../../../workers/api/dryRuns/dryRun';
 import { PREVIEWS } from '../../../workers/api/dryRuns/previews';
@@ -23,8 +23,7 @@ beforeAll(async () => {
   world = await openWorld({ maxLimits: { items: { 'concurrency.perHandler': 8 } } });
   tokens.admin = await world.token('admin', 'submit', 'read', 'operate', 'complete');
   tokens.reader = await world.token('read');
-  const quotas = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
-  await upsertTenant(world.database.pool, 'acme', quotas);
+  await upsertTenant(world.database.pool, 'acme', UNLIMITED);
   const limited = { name: 'acme', hash: hashToken(tokens.acme), scopes: SCOPES, tenant: 'acme' };
   await insertToken(world.database.pool, limited);
   const call = async (route: string, body: unknown) => {

@@ -1,5 +1,5 @@
 import type { TenantLimits } from '../../../postgres/api/tenant';
-import { upsertTenant } from '../../../postgres/api/tenant';
+import { UNLIMITED, upsertTenant } from '../../../postgres/api/tenant';
 import { Quotas } from '../../../workers/api/tenants/quotas';
 import type { TestDatabase } from '../../helpers/database';
 import { createDatabase } from '../../helpers/database';
@@ -12,17 +12,10 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const NO_LIMITS: TenantLimits = {
-  maxQueued: null,
-  maxBytes: null,
-  maxTargets: null,
-  maxExecutions: null,
-  maxItems: null,
-};
 const QUOTA = { problem: 'quota' };
 
 const tenant = (name: string, limits: Partial<TenantLimits>) =>
-  upsertTenant(database.pool, name, { ...NO_LIMITS, ...limits });
+  upsertTenant(database.pool, name, { ...UNLIMITED, ...limits });
 const openQuotas = () => {
   let nowMs = 0;
   return { quotas: new Quotas(database.pool, () => nowMs), pass: (ms: number) => void (nowMs += ms) };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { upsertTenant } from '../../../postgres/api/tenant';
+import { UNLIMITED, upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken } from '../../../postgres/api/token';
 import { idOfKey } from '../../../workers/api/idempotency';
 import { hashToken, newToken } from '../../../workers/api/tokens';
@@ -12,8 +12,6 @@ import { openWorld } from '../world';
  * caller that holds the store up holds up no other one.
  */
 
-const NO_LIMITS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
-
 let world: ApiWorld;
 const tokens = { acme: newToken(), rival: newToken(), all: newToken() };
 /** Number of the caller with the token of everything: callers are numbered from 1. */
@@ -24,7 +22,7 @@ beforeAll(async () => {
   const make = async (name: keyof typeof tokens, limits: { tenant?: string }): Promise<number> =>
     (await insertToken(pool, { name, hash: hashToken(tokens[name]), scopes: ['submit', 'read'], ...limits })).id;
   for (const tenant of ['acme', 'rival'] as const) {
-    await upsertTenant(pool, tenant, NO_LIMITS);
+    await upsertTenant(pool, tenant, UNLIMITED);
     await make(tenant, { tenant });
   }
   caller = await make('all', {});

@@ -1,6 +1,6 @@
 import { defineHandler } from '../../../handlers';
 import type { TenantLimits } from '../../../postgres/api/tenant';
-import { readBacklog, upsertTenant } from '../../../postgres/api/tenant';
+import { UNLIMITED, readBacklog, upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken } from '../../../postgres/api/token';
 import { hashToken, newToken } from '../../../workers/api/tokens';
 import { eventually } from '../../helpers/eventually';
@@ -32,9 +32,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-const NO_LIMITS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
 const tenant = async (name: string, limits: Partial<TenantLimits>, handlers?: readonly string[]) => {
-  await upsertTenant(world.database.pool, name, { ...NO_LIMITS, ...limits });
+  await upsertTenant(world.database.pool, name, { ...UNLIMITED, ...limits });
   const token = newToken();
   const scopes = ['submit', 'read', 'operate'] as const;
   await insertToken(world.database.pool, {

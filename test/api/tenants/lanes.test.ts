@@ -1,5 +1,5 @@
 import { defineHandler } from '../../../handlers';
-import { upsertTenant } from '../../../postgres/api/tenant';
+import { UNLIMITED, upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken, SCOPES } from '../../../postgres/api/token';
 import { hashToken, newToken } from '../../../workers/api/tokens';
 import type { ApiWorld } from '../world';
@@ -20,7 +20,6 @@ const orders = defineHandler<Order>({
   limits: { maxItems: 10 },
   submit: async () => ({ results: [] }),
 });
-const NO_LIMITS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
 
 let world: ApiWorld;
 const tokens: Record<string, string> = {};
@@ -32,7 +31,7 @@ beforeAll(async () => {
     await insertToken(pool, { name, hash: hashToken(tokens[name]), scopes: SCOPES, ...limits });
   };
   for (const tenant of ['acme', 'rival']) {
-    await upsertTenant(pool, tenant, NO_LIMITS);
+    await upsertTenant(pool, tenant, UNLIMITED);
     await make(tenant, { tenant });
   }
   await make('acmesOrders', { tenant: 'acme', handlers: ['ord*'] });

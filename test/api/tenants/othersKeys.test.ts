@@ -1,4 +1,4 @@
-import { upsertTenant } from '../../../postgres/api/tenant';
+import { UNLIMITED, upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken } from '../../../postgres/api/token';
 import { hashToken, newToken } from '../../../workers/api/tokens';
 import { eventually } from '../../helpers/eventually';
@@ -10,8 +10,7 @@ import { items, openWorld } from '../world';
 let world: ApiWorld;
 beforeAll(async () => {
   world = await openWorld();
-  const limits = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
-  await upsertTenant(world.database.pool, 'acme', limits);
+  await upsertTenant(world.database.pool, 'acme', UNLIMITED);
 });
 afterAll(() => world.stop());
 

@@ -1,4 +1,4 @@
-import { upsertTenant } from '../../../postgres/api/tenant';
+import { UNLIMITED, upsertTenant } from '../../../postgres/api/tenant';
 import type { NewToken, Scope } from '../../../postgres/api/token';
 import { insertToken, SCOPES } from '../../../postgres/api/token';
 import { hashToken, newToken } from '../../../workers/api/tokens';
@@ -31,11 +31,9 @@ export const KINDS: readonly Kind[] = [
   { name: 'none', scopes: [], token: null },
 ];
 
-const NO_LIMITS = { maxQueued: null, maxBytes: null, maxTargets: null, maxExecutions: null, maxItems: null };
-
 /** Makes a token of each kind, and returns the text of each. */
 export const makeTokens = async ({ database }: ApiWorld): Promise<Map<Kind, string | null>> => {
-  await upsertTenant(database.pool, TENANT, NO_LIMITS);
+  await upsertTenant(database.pool, TENANT, UNLIMITED);
   const made = new Map<Kind, string | null>();
   for (const kind of KINDS) {
     const text = newToken();

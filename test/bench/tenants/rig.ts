@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '../../../client';
 import { createClient } from '../../../client';
 import type { TenantLimits } from '../../../postgres/api/tenant';
-import { upsertTenant } from '../../../postgres/api/tenant';
+import { UNLIMITED, upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken } from '../../../postgres/api/token';
 import { hashToken, newToken } from '../../../workers/api/tokens';
 import { startServers } from '../../api/servers';
@@ -34,13 +34,6 @@ const handler = (name: string) =>
 export const handlers = [handler('shared'), handler('other')];
 `;
 const PREFIX = 'tenants';
-const NO_LIMITS: TenantLimits = {
-  maxQueued: null,
-  maxBytes: null,
-  maxTargets: null,
-  maxExecutions: null,
-  maxItems: null,
-};
 /** How long tasks that were accepted may take to end. */
 const DRAIN_MS = 300_000;
 const EVERY_MS = 200;
@@ -102,7 +95,7 @@ export const openRig = async (): Promise<Rig> => {
     client,
     database,
     token: async (tenant, limits = {}) => {
-      await upsertTenant(database.pool, tenant, { ...NO_LIMITS, ...limits });
+      await upsertTenant(database.pool, tenant, { ...UNLIMITED, ...limits });
       const token = newToken();
       await insertToken(database.pool, { name: tenant, hash: hashToken(token), scopes: ['submit', 'read'], tenant });
       return token;

@@ -54,12 +54,12 @@ test('of rotations of one token at once one makes a token, and a later one none'
 });
 
 test('a tenant is made, shown with what it uses, and deleted once no token is valid', async () => {
-  const made = await json('tenant set shop --max-queued 10 --max-executions 0');
-  expect(made).toMatchObject({ name: 'shop', maxQueued: 10, maxExecutions: 0, maxBytes: null });
+  const made = await json('tenant set shop --max-queued 10 --max-executions 0 --max-per-second 50');
+  expect(made).toMatchObject({ name: 'shop', maxQueued: 10, maxExecutions: 0, maxBytes: null, maxPerSecond: 50 });
   await world.submit('orders', { id: 'shop/1', payload: { country: 'se', n: 1 } });
   const tenants = await json<{ name: string }[]>('tenant list');
   expect(tenants.find(({ name }) => name === 'shop')).toMatchObject({ uses: { queued: 1, targets: 1, executions: 0 } });
-  expect((await world.run('tenant list')).stdout).toMatch(/shop +│ 1 of 10 +│ 22 +│ 1 +│ 0 of 0/);
+  expect((await world.run('tenant list')).stdout).toMatch(/shop +│ 1 of 10 +│ 22 +│ 1 +│ 0 of 0 +│ 0 +│ 50/);
   const { id } = await json<{ id: number }>('token create --name s --scope read --tenant shop');
   const refused = await world.run('tenant delete shop');
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('a tenant without valid tokens')]);

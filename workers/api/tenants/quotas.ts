@@ -5,6 +5,8 @@ import type { TenantRow } from '../../../postgres/api/tenant';
 import type { Pool } from '../../../postgres/pool';
 import { ApiProblem } from '../problem';
 import { prefixOf } from './bounds';
+import type { Pace } from './pace';
+import { emptyForS, filled } from './pace';
 
 /** A count is used for this long, and for so many times what counting took, up to a limit. */
 const FRESH_MS = 1_000;
@@ -24,6 +26,8 @@ interface Usage {
   items: number;
   until: number;
 }
+/** How fast tenants have requests accepted, by their names. */
+type Paces = Map<string, Pace>;
 
 /** What a call needs of its tenant's quotas. */
 interface Need {
@@ -33,6 +37,8 @@ interface Need {
   targets?: readonly string[];
   executions?: number;
   items?: number;
+  /** What stands in place of other tasks is no new work. */
+  inPlace?: boolean;
 }
 
 /**
@@ -45,12 +51,13 @@ export class Quotas {
     private readonly pool: Pool,
     private readonly now: () => number = () => performance.now(),
     private readonly usages = new Map<string, Promise<Usage>>(),
+    private readonly paces: Paces = new Map(),
     private readonly isDryRun = false,
   ) {}
 
   /** Returns the same quotas for dry runs, which are checked and use nothing. */
   ofDryRuns(): Quotas {
-    return new Quotas(this.pool, this.now, this.usages, true);
+    return new Quotas(this.pool, this.now, this.usages, this.paces, true);
   }
 
   /**
@@ -63,6 +70,7 @@ export class Quotas {
         queued: Math.max(0, tasks.length - n),
         bytes: Math.max(0, bytesOfTasks(tasks, keys) - bytes),
         targets: [],
+        inPlace: true,
       });
   }
 
@@ -103,12 +111,24 @@ export class Quotas {
     check('targets with queued tasks', usage.targets.size, targets.size, maxTargets);
     check('executions that have not ended', usage.executions, executions, maxExecutions);
     check('items that have not ended', usage.items, items, maxItems);
+    const paced = need.inPlace === true ? 0 : queued + items;
+    if (paced > 0) this.pace(name, paced, usage.tenant.maxPerSecond);
     if (this.isDryRun) return;
     usage.queued += queued;
     usage.bytes += bytes;
     if (maxTargets !== null) for (const target of targets) usage.targets.add(target);
     usage.executions += executions;
     usage.items += items;
+  }
+
+  private pace(name: string, n: number, perSecond: number | null): void {
+    if (perSecond === null) return;
+    const pace = filled(this.paces.get(name), perSecond, this.now());
+    const emptyS = emptyForS(pace, perSecond);
+    if (emptyS !== null) throw tooFast(n, perSecond, emptyS);
+    if (this.isDryRun) return;
+    if (this.paces.size >= MOST_KEPT) this.paces.clear();
+    this.paces.set(name, { ...pace, level: pace.level - n });
   }
 
   private async usage(name: string): Promise<Usage> {
@@ -159,3 +179,11 @@ const check = (what: string, has: number, more: number, most: number | null): vo
     { code: 'QUOTA', retryAfterS: AGAIN_S, more: { quota: what, has, limit: most } },
   );
 };
+
+const tooFast = (n: number, limit: number, retryAfterS: number): ApiProblem =>
+  new ApiProblem(
+    'quota',
+    `The tenant has had as many tasks and items accepted as it may have per second (${limit}); this request has ${n} ` +
+      `more. Nothing was accepted; try again in ${retryAfterS} s.`,
+    { code: 'QUOTA', retryAfterS, more: { quota: 'tasks and items per second', limit } },
+  );
