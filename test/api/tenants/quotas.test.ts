@@ -243,10 +243,15 @@ test('per second: what is more is refused with the time after which it fits, and
   const quotas = new Quotas(world.database.pool, () => ms);
   const admit = (n: number, of = quotas): Promise<number> => {
     const tasks = Array.from({ length: n }, () => ({ bytes: 2, target: 'a', labels: null }) as never);
-    return of.tasks('paced', 'items')(tasks).then(
-      () => 0,
-      ({ extras }: ApiProblem) => extras.retryAfterS!,
-    );
+    return of
+      .tasks(
+        'paced',
+        'items',
+      )(tasks)
+      .then(
+        () => 0,
+        ({ extras }: ApiProblem) => extras.retryAfterS!,
+      );
   };
   expect([await admit(6), await admit(4), await admit(1)]).toEqual([0, 0, 1]);
   expect(await admit(1, quotas.ofDryRuns())).toBe(1);
@@ -268,7 +273,10 @@ test('per second: a caller hears of it, nothing is written, and it goes on by it
   const { submit, call } = await tenant('fast', { maxPerSecond: 2 });
   expect((await submit('a', '1', '2', '3')).status).toBe(200);
   const refused = await submit('a', '4');
-  expect(refused).toMatchObject({ status: 429, body: { code: 'QUOTA', quota: 'tasks and items per second', limit: 2 } });
+  expect(refused).toMatchObject({
+    status: 429,
+    body: { code: 'QUOTA', quota: 'tasks and items per second', limit: 2 },
+  });
   expect(refused.headers.get('retry-after')).toBe('1');
   expect((await call('POST /v1/fanouts', {})).status).toBe(429);
   expect(await countOf('fast')).toBe(3);
