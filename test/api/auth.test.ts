@@ -95,7 +95,16 @@ test('HTTP API: pages and paths that are not there ask for a token, too; a brows
   expect(page.headers.get('www-authenticate')).toMatch(/^Basic/);
   expect((await fetch(`${origin}/docs`, { headers: login })).status).toBe(200);
   expect((await fetch(`${origin}/v1/status`, { headers: login })).status).toBe(401);
-  expect((await fetch(`${origin}/v1/status`)).headers.get('www-authenticate')).toBe('Bearer realm="muster"');
+  // A path that has no GET, and one that is not there, make no browser ask for a login; nor does what others embed.
+  const asksBy = async (path: string, headers = {}): Promise<string> =>
+    (await fetch(origin + path, { headers })).headers.get('www-authenticate')!.split(' ')[0]!;
+  const others = ['/v1/status', '/v1/handlers/items/flush', '/nobody', '/docsy', '/v1/../docs-'];
+  for (const path of others) expect([path, await asksBy(path)]).toEqual([path, 'Bearer']);
+  const from = (site: string, dest: string) => ({ 'sec-fetch-site': site, 'sec-fetch-dest': dest });
+  expect(await asksBy('/docs', from('cross-site', 'image'))).toBe('Bearer');
+  expect(await asksBy('/docs/static/index.css', from('same-site', 'iframe'))).toBe('Bearer');
+  expect(await asksBy('/docs?a=1', from('cross-site', 'document'))).toBe('Basic'); // a link that was followed
+  expect(await asksBy('/docs/json', from('same-origin', 'empty'))).toBe('Basic');
 });
 
 test('HTTP API: tokens are in no log, and not in the store', async () => {

@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
+import { PAGES } from './callers/sites';
 
 /**
  * Serves the document as a page to browse and try out, without fetching anything from elsewhere.
@@ -8,7 +9,7 @@ import type { FastifyInstance } from 'fastify';
 export const servePages = async (app: FastifyInstance, document: object): Promise<void> => {
   await app.register(swagger, { mode: 'static', specification: { document: document as never } });
   await app.register(swaggerUi, {
-    routePrefix: '/docs',
+    routePrefix: PAGES,
     staticCSP: true,
     uiConfig: { docExpansion: 'none', persistAuthorization: false, tryItOutEnabled: true },
     theme: { title: 'Muster API' },

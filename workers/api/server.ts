@@ -10,6 +10,7 @@ import { memoryOf } from './bodies/memory';
 import { measureBody, parseBody } from './body';
 import { COSTLY_BODY, tooCostly } from './callers/costs';
 import type { Stint } from './callers/fairTime';
+import { mayLogIn } from './callers/sites';
 import { problemOf } from './errors';
 import type { Body, HandleDeps } from './handle';
 import { handle } from './handle';
@@ -148,8 +149,7 @@ const admit = async (
   const { admission, costs, fair } = deps;
   const { route } = context;
   const asked = { waits: route?.waits?.(queryOf(request)) ?? false, bodyBytes: bodyBytesOf(request) };
-  // Plugins serve the pages.
-  const basic = request.method === 'GET' && route === null;
+  const basic = mayLogIn(request);
   const isShown = route?.isShown === true;
   const found = await admission.whileAsked(() => callerOf(deps, request, reply, { basic, isShown }));
   const isGone = (): boolean => request.raw.socket.destroyed;

@@ -9,6 +9,8 @@ export interface Asked {
   body: string;
   /** Also told to a page that this server would refuse: it says nothing of any caller. */
   isOpen: boolean;
+  /** Where it is answered, that has no end: a page waits for the end in vain. */
+  isEndless: boolean;
 }
 /** One request, in one way. */
 export interface Job extends Asked {
@@ -42,7 +44,7 @@ export interface Things {
 /** Every route, at something that is there, with a body that is accepted. */
 export const routesAsked = (routes: readonly Route[], { fanout, execution }: Things): Asked[] => {
   const table = bodies(fanout);
-  return routes.map(({ id, method, path, scope }) => {
+  return routes.map(({ id, method, path, scope, stream }) => {
     const [given, body] = table[id] ?? [];
     const named = path
       .replace('{fanout}', fanout)
@@ -52,7 +54,8 @@ export const routesAsked = (routes: readonly Route[], { fanout, execution }: Thi
       .replace('{no}', '0')
       .replace('{service}', 's')
       .replace(/\{\w+\}/g, 'planted');
-    return { what: id, method, path: given ?? named, body: JSON.stringify(body ?? {}), isOpen: scope === 'open' };
+    const asked = { what: id, method, path: given ?? named, body: JSON.stringify(body ?? {}) };
+    return { ...asked, isOpen: scope === 'open', isEndless: stream === 'text/event-stream' };
   });
 };
 
@@ -68,5 +71,5 @@ export const uiAsked = (workflowId: string): Asked[] => {
     { what: 'list', method: 'GET', path: '/api/v1/namespaces/default/workflows', body: '{}' },
     { what: 'read', method: 'GET', path: one, body: '{}' },
     { what: 'history', method: 'GET', path: `${one}/history`, body: '{}' },
-  ].map((asked) => ({ ...asked, isOpen: false }));
+  ].map((asked) => ({ ...asked, isOpen: false, isEndless: false }));
 };

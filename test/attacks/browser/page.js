@@ -8,17 +8,26 @@
 const PATIENCE_MS = 2_000;
 const SOCKET_MS = 15_000;
 
-const within = (work, ms = PATIENCE_MS) =>
-  Promise.race([work, new Promise((resolve) => setTimeout(resolve, ms, null))]);
+/** Waits for something of a job, and notes that it had no answer in time. */
+const within = (job, work, ms = PATIENCE_MS) => {
+  let timer;
+  const end = new Promise((resolve) => {
+    timer = setTimeout(() => {
+      job.isLate = true;
+      resolve(null);
+    }, ms);
+  });
+  return Promise.race([work, end]).finally(() => window.clearTimeout(timer));
+};
 
 const element = (tag, attributes) => Object.assign(document.createElement(tag), attributes);
 
 /** Loads something in a frame, and returns its text where the page may look into it. */
-const inFrame = async (begin) => {
+const inFrame = async (job, begin) => {
   const frame = element('iframe', { name: `f${Math.random()}` });
   document.body.append(frame);
   try {
-    await within(new Promise((resolve) => begin(frame, resolve)));
+    await within(job, new Promise((resolve) => begin(frame, resolve)));
     const text = frame.contentDocument?.documentElement?.textContent;
     return text === undefined || text === '' ? null : { text, ok: false };
   } catch {
@@ -29,7 +38,7 @@ const inFrame = async (begin) => {
 };
 
 const byForm = (enctype, fields) => (job) =>
-  inFrame((frame, done) => {
+  inFrame(job, (frame, done) => {
     const form = element('form', { action: job.url, method: job.method, enctype, target: frame.name });
     for (const [name, value] of fields(job)) form.append(element('input', { type: 'hidden', name, value }));
     document.body.append(form);
@@ -54,11 +63,12 @@ const fetched = async (job, mode, type, signal) => {
   const headers = type === null ? {} : { 'content-type': type };
   const body = job.method === 'GET' ? undefined : job.body;
   const answer = await within(
+    job,
     fetch(job.url, { method: job.method, mode, credentials: 'include', headers, body, signal }).catch(() => null),
   );
   if (answer === null || answer.type === 'opaque') return null;
   const reader = answer.body?.getReader();
-  const piece = await within(reader?.read() ?? null);
+  const piece = await within(job, reader?.read() ?? null);
   return { text: new TextDecoder().decode(piece?.value ?? new Uint8Array()), ok: answer.ok };
 };
 
@@ -67,6 +77,7 @@ const byTag = (tag) => async (job) => {
   document.body.append(node);
   try {
     return await within(
+      job,
       new Promise((resolve) => {
         node.onload = () => resolve({ text: `a ${tag} was loaded`, ok: true });
         node.onerror = () => resolve(null);
@@ -87,6 +98,7 @@ const byBeacon = (made) => async (job) => {
 
 const byEvents = (job) =>
   within(
+    job,
     new Promise((resolve) => {
       const source = new EventSource(job.url, { withCredentials: true });
       const end = (read) => {
@@ -100,6 +112,7 @@ const byEvents = (job) =>
 
 const bySocket = (job) =>
   within(
+    job,
     new Promise((resolve) => {
       const socket = new window.WebSocket(job.url.replace(/^http/, 'ws'));
       socket.onopen = () => resolve({ text: 'a WebSocket was opened', ok: true });
@@ -127,7 +140,7 @@ window.ways = {
   image: byTag('img'),
   script: byTag('script'),
   frame: (job) =>
-    inFrame((frame, done) => {
+    inFrame(job, (frame, done) => {
       frame.onload = done;
       frame.src = job.url;
     }),
@@ -143,7 +156,7 @@ window.attack = async (jobs) => {
   const read = [];
   const one = async (job) => {
     const got = await window.ways[job.way](job).catch(() => null);
-    read.push({ n: job.n, text: got?.text.slice(0, 4_000) ?? null });
+    read.push({ n: job.n, text: got?.text.slice(0, 4_000) ?? null, isLate: job.isLate === true });
   };
   const sockets = jobs.filter(({ way }) => way === 'socket').map(one);
   const others = jobs.filter(({ way }) => way !== 'socket');

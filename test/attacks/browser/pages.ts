@@ -87,6 +87,8 @@ const evaluate = async <T>(tab: Tab, expression: string): Promise<T> => {
 export interface Read {
   n: number;
   text: string | null;
+  /** It had no answer in time: it may not have been sent. */
+  isLate: boolean;
 }
 /** Requests of one evaluation. */
 const AT_ONCE = 200;

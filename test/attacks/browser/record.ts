@@ -22,6 +22,7 @@ const ASKED: readonly Asked[] = ['GET', 'POST', 'PUT'].map((method) => ({
   path: `/${method}`,
   body: '{}',
   isOpen: true,
+  isEndless: false,
 }));
 
 /**

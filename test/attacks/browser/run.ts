@@ -50,6 +50,9 @@ const attack = async (chromium: Chromium, attacked: Attacked, page: Page, pagePo
     jobsAt(origin, attacked.asked, ways),
   );
   const through = read.flatMap(({ n, text }) => faultOf(jobs[n]!, text) ?? []);
+  const late = read.flatMap(({ n, isLate }) => (isLate && !jobs[n]!.isEndless ? [jobs[n]!] : []));
+  for (const { way, method, what } of late)
+    through.push(`${way} ${method} ${what}: no answer in time, so it may not have been sent`);
   if (read.length !== jobs.length) through.push(`${jobs.length - read.length} requests were not sent`);
   if ((await attacked.seen()) !== before) through.push('something was changed');
   const door = `${attacked.name}: page of ${page.name}`;

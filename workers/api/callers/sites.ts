@@ -37,6 +37,21 @@ export const refuseOtherSites = ({ method, headers }: Browsed): void => {
     );
 };
 
+/** Where the pages of the API's document are. */
+export const PAGES = '/docs';
+
+/**
+ * Says whether a browser may give the token as the password of a Basic login, which it is asked for:
+ * at the pages, and not for what a page of another site embeds, or that page could make the browser
+ * show the dialog.
+ */
+export const mayLogIn = ({ method, url, headers }: Browsed & { url: string }): boolean => {
+  const [path = ''] = url.split('?', 1);
+  if (method !== 'GET' || (path !== PAGES && !path.startsWith(`${PAGES}/`))) return false;
+  const site = textOf(headers['sec-fetch-site']);
+  return site === null || OWN_SITE.has(site) || textOf(headers['sec-fetch-dest']) === 'document';
+};
+
 const textOf = (header: string | string[] | undefined): string | null => (header === undefined ? null : String(header));
 
 const otherSite = (expected: string, got: string): ApiProblem =>
