@@ -2,9 +2,10 @@ import type { Sinks } from '@temporalio/workflow';
 import { proxySinks, workflowInfo } from '@temporalio/workflow';
 
 /**
- * Ends short waits of a run by the clock of the worker that has it in memory, since some servers
- * look at their timers once per second. The durable timer stays behind it. Writes nothing into the
- * history, and is silent in a replay.
+ * Tells the worker that has a run in memory how long it waits. The worker ends the wait by its own
+ * clock where the server looks at its timers once per second and the wait is shorter, and where the
+ * timer is much too late. The durable timer stays behind it. Writes nothing into the history, and
+ * is silent in a replay.
  */
 export interface AlarmSinks extends Sinks {
   alarm: {
@@ -18,14 +19,13 @@ export interface AlarmSinks extends Sinks {
 export const SHORT_WAIT_MS = 1_000;
 
 const { alarm } = proxySinks<AlarmSinks>();
-const isCalledFor = (ms: number): boolean => ms < SHORT_WAIT_MS && !workflowInfo().unsafe.isReplaying;
 
-/** Lets the worker end a wait of `ms` that is about to begin, if it is short. */
+/** Tells the worker of a wait of `ms` that is about to begin. */
 export const setAlarm = (ms: number, handler: string | null): void => {
-  if (isCalledFor(ms)) alarm.set(ms, handler);
+  if (!workflowInfo().unsafe.isReplaying) alarm.set(ms, handler);
 };
 
 /** Takes that back once the wait has ended. */
-export const clearAlarm = (ms: number): void => {
-  if (isCalledFor(ms)) alarm.clear();
+export const clearAlarm = (): void => {
+  if (!workflowInfo().unsafe.isReplaying) alarm.clear();
 };

@@ -207,7 +207,7 @@ export abstract class TurnLoop<A extends Answer> {
     this.waitingMs = ms;
     setAlarm(ms, this.ofHandler);
     await condition(until, ms, { summary: this.waitsFor });
-    clearAlarm(ms);
+    clearAlarm();
     this.waitingMs = null;
   }
 }

@@ -34,7 +34,7 @@ const flags = processFlags(
     only: listFlag(KIND_NAMES, 'kinds of attack'),
     each: switchFlag('first each kind alone, then all at once, in turns with quiet ones of 8 s'),
     attackers: choiceFlag(PLACES, 'beside', 'where they compute: as others do, at nice 19, or on the last core alone'),
-    perSecond: numberFlag(undefined, {
+    rate: numberFlag(undefined, {
       text: 'tasks per second that each hostile tenant may have accepted',
       unset: 'as many as its other quotas let it',
       min: 1,
@@ -54,7 +54,7 @@ const EVERY_MS = 50;
 /** Connections at the top rate. */
 const PARALLEL = 8;
 const GOAL = 0.8;
-const LIMITS = { maxQueued: 2_000, maxBytes: 1_000_000, maxTargets: 100, maxPerSecond: flags.perSecond ?? null };
+const LIMITS = { maxQueued: 2_000, maxBytes: 1_000_000, maxTargets: 100, maxPerSecond: flags.rate ?? null };
 const WARM_MS = flags.short ? 500 : 3_000;
 
 const print = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`);

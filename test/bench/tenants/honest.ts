@@ -113,13 +113,14 @@ export const joined = (parts: readonly Told[]): Told => {
 export interface Spread {
   p50Ms: number;
   p99Ms: number;
+  maxMs: number;
 }
 
 export const spreadOf = (times: readonly number[]): Spread => {
   const sorted = [...times].sort((a, b) => a - b);
   const at = (share: number): number =>
     Math.round((sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0) * 10) / 10;
-  return { p50Ms: at(0.5), p99Ms: at(0.99) };
+  return { p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) };
 };
 
 /** Returns b / a, with two decimals. */

@@ -3,11 +3,16 @@ import type { Client } from '@temporalio/client';
 import { REQUEST_PACE, Requests } from '../../../workflows/temporal/requests';
 import { Alarms } from '../../../workers/temporal/alarms';
 
-/** Alarms of one worker process: when they ring, and when not. */
+/**
+ * Alarms of one worker process: when they ring, and when not.
+ *
+ * @slow
+ */
 
 const logged: string[] = [];
 const open = ({ fails = false } = {}) => {
   const rung: string[] = [];
+  const warned: string[] = [];
   const requests = new Requests({
     withDeadline: (_deadline: number, work: () => Promise<unknown>) => work(),
     workflow: {
@@ -19,13 +24,17 @@ const open = ({ fails = false } = {}) => {
       }),
     },
   } as unknown as Client);
-  const log = { debug: (...said: unknown[]) => void logged.push(String(said[1])) };
+  const log = {
+    debug: (...said: unknown[]) => void logged.push(String(said[1])),
+    warn: (...said: unknown[]) => void warned.push(String(said[1])),
+  };
   const alarms = new Alarms(requests, log as never);
   const { set, clear } = alarms.sinks.alarm;
   const run = (no: number) => ({ workflowId: 'w', runId: `r${no}` }) as Parameters<typeof set.fn>[0];
   return {
     alarms,
     rung,
+    warned,
     requests,
     set: (no: number, ms: number) => set.fn(run(no), ms, 'orders'),
     clear: (no: number) => clear.fn(run(no)),
@@ -55,6 +64,40 @@ test.each<[string, (world: ReturnType<typeof open>) => void]>([
   act(world);
   await sleep(40);
   expect(world.rung).toEqual([]);
+});
+
+test('a timer that is 1.5 s late was lost: its run is woken, however long it waits; once per minute a line says so', async () => {
+  const { alarms, rung, warned, set, clear } = open();
+  alarms.noteTimers(20);
+  void set(1, 5);
+  void set(2, 300);
+  void set(3, 5);
+  void set(4, 5);
+  void set(5, 2 ** 31); // would be at once for a timer of Node
+  void clear(3);
+  await sleep(1_400);
+  expect(rung).toEqual([]);
+  alarms.noteTimers(1_000);
+  void set(6, 1_000); // ends up to a second late on such a server
+  await sleep(250);
+  expect(rung).toEqual(['look w r1', 'look w r4']);
+  await sleep(300);
+  expect(rung).toEqual(['look w r1', 'look w r4', 'look w r2']);
+  expect(warned).toEqual([expect.stringContaining('is late, so this worker wakes its run')]);
+});
+
+test('a process that was behind itself first does what has come meanwhile', async () => {
+  const { alarms, rung, set, clear } = open();
+  alarms.noteTimers(20);
+  void set(1, 5);
+  void set(2, 5);
+  const until = performance.now() + 2_200;
+  while (performance.now() < until); // as if it was stopped
+  await sleep(50);
+  expect(rung).toEqual([]);
+  void clear(1);
+  await sleep(1_600);
+  expect(rung).toEqual(['look w r2']);
 });
 
 test('a signal whose turn comes after its wait has ended is left out', async () => {
