@@ -95,7 +95,7 @@ test('HTTP API: pages and paths that are not there ask for a token, too; a brows
   expect(page.headers.get('www-authenticate')).toMatch(/^Basic/);
   expect((await fetch(`${origin}/docs`, { headers: login })).status).toBe(200);
   expect((await fetch(`${origin}/v1/status`, { headers: login })).status).toBe(401);
-  // A path that has no GET, and one that is not there, make no browser ask for a login; nor does what others embed.
+  // Neither other paths nor pages that another site embeds make a browser ask for a login.
   const asksBy = async (path: string, headers = {}): Promise<string> =>
     (await fetch(origin + path, { headers })).headers.get('www-authenticate')!.split(' ')[0]!;
   const others = ['/v1/status', '/v1/handlers/items/flush', '/nobody', '/docsy', '/v1/../docs-'];

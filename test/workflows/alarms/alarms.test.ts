@@ -66,7 +66,7 @@ test.each<[string, (world: ReturnType<typeof open>) => void]>([
   expect(world.rung).toEqual([]);
 });
 
-test('a timer that is 1.5 s late was lost: its run is woken, however long it waits; once per minute a line says so', async () => {
+test('a timer that is 1.5 s late was lost: its run is woken; once per minute a line says so', async () => {
   const { alarms, rung, warned, set, clear } = open();
   alarms.noteTimers(20);
   void set(1, 5);

@@ -6,9 +6,12 @@ import { eventually } from '../../helpers/eventually';
 import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
 
-/** @slow */
-
-/** Waits on a server whose timers were in time when the worker measured, and are many seconds late now. */
+/**
+ * Waits on a server whose timers were in time when the worker measured, and are many seconds late
+ * now.
+ *
+ * @slow
+ */
 
 const LINGER_MS = 250;
 /** The alarm of a late timer, and its signal. */

@@ -41,7 +41,7 @@ export const refuseOtherSites = ({ method, headers }: Browsed): void => {
 export const PAGES = '/docs';
 
 /**
- * Says whether a browser may give the token as the password of a Basic login, which it is asked for:
+ * Says whether a browser may give the token as the password of a Basic login, and is asked for it:
  * at the pages, and not for what a page of another site embeds, or that page could make the browser
  * show the dialog.
  */
