@@ -1,7 +1,7 @@
 /**
  * What a tenant may still have accepted: a bucket that holds what one second allows. What it has is
  * given as a whole, also if it is less than what is asked for; then it owes the rest, so that a
- * large request is not refused for ever.
+ * large request is accepted at all.
  */
 export interface Pace {
   level: number;
