@@ -17,7 +17,7 @@ interface Run {
  */
 const LATE_MS = 1_500;
 /** Longer waits have no alarm: the sweeper wakes what stays silent. */
-const LONGEST_WAIT_MS = 3_600_000;
+const LONGEST_ALARM_MS = 3_600_000;
 /** For how long the signal in place of a late timer may wait for its turn. */
 const SEND_WITHIN_MS = 5_000;
 /** By so much an alarm itself is late in a process that was stopped, or has no time. */
@@ -60,7 +60,7 @@ export class Alarms {
 
   private set(run: Run, ms: number, handler: string | null): void {
     this.clear(run);
-    if (this.isStopped || ms > LONGEST_WAIT_MS) return;
+    if (this.isStopped || ms > LONGEST_ALARM_MS) return;
     if (this.endsShortWaits && ms < SHORT_WAIT_MS)
       this.start(run, ms, (timer) => this.ring(run, timer, handler, SHORT_WAIT_MS));
     else this.setLate(run, ms + LATE_MS, handler);
