@@ -14,6 +14,7 @@ import type { Activities } from '../activities';
 import type { ExecutionInput, RollCallResponse, Seen } from './messages';
 import { lookSignal } from './definitions';
 import { showDetails } from './loops/details';
+import { clearAlarm, setAlarm } from './loops/alarm';
 import { upgradedWhileWaiting } from './versioning';
 import { nodeTaskQueue } from './naming';
 import { checkOwnScope } from './ownScope';
@@ -196,9 +197,17 @@ class ExecutionRun {
       const { pending } = this;
       const changed = (): boolean => this.woken || this.over || this.pending !== pending;
       if (dueMs === null) await condition(changed);
-      else if (!(await condition(changed, dueMs, { summary: SUMMARIES[response.next] }))) return;
+      else if (!(await this.waitFor(dueMs, changed, response.next))) return;
       if (this.woken || this.over) return;
     }
+  }
+
+  /** False: it was too long. */
+  private async waitFor(ms: number, changed: () => boolean, next: RollCallResponse['next']): Promise<boolean> {
+    setAlarm(ms, null);
+    const hasChanged = await condition(changed, ms, { summary: SUMMARIES[next] });
+    clearAlarm();
+    return hasChanged;
   }
 
   private dueInMs({ next, dueInMs, settings }: RollCallResponse, begunAt: number): number | null {

@@ -5,6 +5,7 @@ import type { TemporalDev } from '../../../workers/embedded';
 import { eventually } from '../../helpers/eventually';
 import type { TestMuster } from '../../helpers/muster';
 import { startMuster } from '../../helpers/muster';
+import { ended, functionsOf } from '../../executions/helpers';
 
 /**
  * Waits on a server whose timers were in time when the worker measured, and are many seconds late
@@ -21,6 +22,7 @@ const TIMES = 3;
 const APART_MS = 1_200;
 
 const calledAt: number[] = [];
+let tries = 0;
 const handler = defineHandler<{ to: string }>({
   name: 'errands',
   target: ({ to }) => to,
@@ -37,7 +39,10 @@ let server: TemporalDev;
 let muster: TestMuster;
 beforeAll(async () => {
   server = await startTemporalDev({ ui: false, dynamicConfig: { 'history.timerProcessorMaxTimeShift': '20s' } });
-  muster = await startMuster([handler], { address: server.address, sweepEveryMs: 0 });
+  const executions = functionsOf({
+    second: () => ({ exitCode: ++tries < 2 ? 1 : 0 }),
+  });
+  muster = await startMuster([handler], { address: server.address, sweepEveryMs: 0, executions });
 });
 afterAll(async () => {
   await muster.stop();
@@ -57,4 +62,11 @@ test('a leader whose timer is much too late goes on by the clock of its worker, 
   }
   const counts = muster.node.deps.requests.counts().filter(({ kind }) => kind === 'alarm');
   expect(counts).toEqual([{ kind: 'alarm', handler: 'errands', n: expect.any(Number) }]);
+});
+
+test('an execution whose pause between rounds is not ended by the server begins the next round', async () => {
+  const begun = performance.now();
+  const execution = await muster.client.execute({ functionId: 'second', method: 'm' }, [['1']]);
+  expect(await ended(execution)).toMatchObject({ state: 'done', counts: { done: 1 } });
+  expect([tries, performance.now() - begun < 8_000]).toEqual([2, true]);
 });
