@@ -42,12 +42,12 @@ const COMPOSE = `# Postgres and Temporal for development, in place of \`muster d
 #   npx muster migrate && npx muster worker
 services:
   postgres:
-    image: postgres:18
+    image: postgres:18.6@sha256:86c951e05bf56c93d95d397747fb8820ac76cc3bedb78f43abd83eedbe3666ae
     environment: { POSTGRES_PASSWORD: muster, POSTGRES_DB: muster }
     ports: ['127.0.0.1:5432:5432']
     volumes: ['postgres:/var/lib/postgresql']
   temporal:
-    image: temporalio/temporal:latest
+    image: temporalio/temporal:1.7.2
     # Short timers, as in \`muster dev\`: without the setting they take about a second.
     command:
       - server

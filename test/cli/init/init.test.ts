@@ -143,6 +143,7 @@ test('compose.yaml has the servers that its first lines name, on this machine on
     volumes: [`${Object.keys(volumes)[0]}:/var/lib/postgresql`],
   });
   expect(temporal).toMatchObject({ ports: ['127.0.0.1:7233:7233', '127.0.0.1:8233:8233'] });
+  expect(temporal!.image).toMatch(/^temporalio\/temporal:\d+\.\d+\.\d+$/);
   // The timers of `muster dev`.
   const ports = { port: 1, metricsPort: 2, uiPort: 3, innerUiPort: 4, innerUiHost: 'x' };
   const shift = serverArguments({}, ports).find((one) => one.startsWith('history.timerProcessorMaxTimeShift='));
