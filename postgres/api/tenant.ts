@@ -18,7 +18,7 @@ export interface TenantLimits {
   /** Tasks, items and fan-outs that are accepted per second, by each process of the API. */
   maxPerSecond: number | null;
 }
-export const UNLIMITED: TenantLimits = {
+export const NO_QUOTAS: TenantLimits = {
   maxQueued: null,
   maxBytes: null,
   maxTargets: null,

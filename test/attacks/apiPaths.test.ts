@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import pino from 'pino';
-import { UNLIMITED, upsertTenant } from '../../postgres/api/tenant';
+import { NO_QUOTAS, upsertTenant } from '../../postgres/api/tenant';
 import { insertToken, SCOPES } from '../../postgres/api/token';
 import { hashToken, newToken } from '../../workers/api/tokens';
 import { listenForCallbacks } from '../../workers/callbacks/server';
@@ -28,7 +28,7 @@ beforeAll(async () => {
   world = await openWorld({ open: false });
   await world.client.submit('items', items(SECRET, 'planted'));
   await world.client.openFanout({ userKey: SECRET });
-  await upsertTenant(world.database.pool, 'acme', UNLIMITED);
+  await upsertTenant(world.database.pool, 'acme', NO_QUOTAS);
   const token = newToken();
   await insertToken(world.database.pool, { name: 'a', hash: hashToken(token), scopes: SCOPES, tenant: 'acme' });
   admin = await world.token('admin');

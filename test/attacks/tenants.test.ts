@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { UNLIMITED, upsertTenant } from '../../postgres/api/tenant';
+import { NO_QUOTAS, upsertTenant } from '../../postgres/api/tenant';
 import { insertToken, SCOPES } from '../../postgres/api/token';
 import { isChange } from '../../workers/api/dryRuns/dryRun';
 import type { Route } from '../../workers/api/route';
@@ -37,7 +37,7 @@ const make = async (limits: { tenant?: string; handlers?: string[] }): Promise<s
 
 beforeAll(async () => {
   world = await openWorld({ handlers: [...worldHandlers(), unbound, placed] });
-  for (const name of ['acme', 'rival']) await upsertTenant(world.database.pool, name, UNLIMITED);
+  for (const name of ['acme', 'rival']) await upsertTenant(world.database.pool, name, NO_QUOTAS);
   tokens.all = await make({});
   tokens.acme = await make({ tenant: 'acme' });
   tokens.rival = await make({ tenant: 'rival' });

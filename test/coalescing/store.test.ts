@@ -4,7 +4,7 @@ import { DEFAULT_NODE_SETTINGS } from '../../activities/nodes/settings';
 import { createClient } from '../../client';
 import type { TaskInput } from '../../client';
 import type { HandlerOptions } from '../../handlers';
-import { UNLIMITED, upsertTenant } from '../../postgres/api/tenant';
+import { NO_QUOTAS, upsertTenant } from '../../postgres/api/tenant';
 import { readForming } from '../../postgres/dashboard/forming';
 import { findHandler, registerHandler } from '../../postgres/grouping/handler';
 import { lowerDue } from '../../postgres/grouping/ring';
@@ -97,7 +97,7 @@ test('a full batch is due at once, and full is of those that are sent', async ()
 });
 
 test("the error of a tenant's task names no task that is not the tenant's", async () => {
-  await upsertTenant(shop.pool, 'acme', UNLIMITED);
+  await upsertTenant(shop.pool, 'acme', NO_QUOTAS);
   const keys = { a: ['acme/1', 'rival/2'], b: ['acme/3', 'acme/4'], c: ['rival/5', 'acme/6'], d: ['acme', 'rival/7'] };
   for (const [key, ids] of Object.entries(keys))
     await shop.client.submit(

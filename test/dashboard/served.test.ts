@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { request } from 'node:http';
 import type { HourPage } from '../../workflows/contracts/dashboard';
-import { UNLIMITED, upsertTenant } from '../../postgres/api/tenant';
+import { NO_QUOTAS, upsertTenant } from '../../postgres/api/tenant';
 import { insertToken, revokeToken, SCOPES } from '../../postgres/api/token';
 import { countNotedEnds } from '../../postgres/outcomes/uncounted';
 import { inTransaction } from '../../postgres/pool';
@@ -21,7 +21,7 @@ const tokens: Record<'read' | 'leaving' | 'revoked' | 'operate' | 'submit' | 'al
 beforeAll(async () => {
   world = await openWorld({ open: false });
   const { pool } = world.database;
-  await upsertTenant(pool, 'acme', UNLIMITED);
+  await upsertTenant(pool, 'acme', NO_QUOTAS);
   const limited = async (limits: { tenant?: string; handlers?: string[] }): Promise<string> => {
     const token = newToken();
     await insertToken(pool, { name: 'limited', hash: hashToken(token), scopes: SCOPES, ...limits });

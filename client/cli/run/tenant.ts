@@ -6,7 +6,7 @@ import {
   readBacklog,
   readTenants,
   readUnfinished,
-  UNLIMITED,
+  NO_QUOTAS,
   upsertTenant,
 } from '../../../postgres/api/tenant';
 import { InvalidArgumentError as RefusedError, NotFoundError } from '../../errors';
@@ -65,7 +65,7 @@ const shown = (limit: number | null): string => (limit === null ? 'unlimited' : 
 async function set(session: Session<Partial<TenantLimits>>, name: string): Promise<void> {
   const client = await session.client();
   await client.ready();
-  const given = { ...UNLIMITED, ...session.options };
+  const given = { ...NO_QUOTAS, ...session.options };
   const { maxQueued, maxBytes, maxTargets, maxExecutions, maxItems, maxPerSecond } = given;
   const limits: TenantLimits = { maxQueued, maxBytes, maxTargets, maxExecutions, maxItems, maxPerSecond };
   const act = { verb: 'set', subject: `tenant ${name}`, detail: limits };

@@ -1,4 +1,4 @@
-import { UNLIMITED, upsertTenant } from '../../../postgres/api/tenant';
+import { NO_QUOTAS, upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken, SCOPES } from '../../../postgres/api/token';
 import { isChange } from '../../../workers/api/dryRuns/dryRun';
 import { PREVIEWS } from '../../../workers/api/dryRuns/previews';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   world = await openWorld({ maxLimits: { items: { 'concurrency.perHandler': 8 } } });
   tokens.admin = await world.token('admin', 'submit', 'read', 'operate', 'complete');
   tokens.reader = await world.token('read');
-  await upsertTenant(world.database.pool, 'acme', UNLIMITED);
+  await upsertTenant(world.database.pool, 'acme', NO_QUOTAS);
   const limited = { name: 'acme', hash: hashToken(tokens.acme), scopes: SCOPES, tenant: 'acme' };
   await insertToken(world.database.pool, limited);
   const call = async (route: string, body: unknown) => {

@@ -1,5 +1,5 @@
 import type { TenantLimits } from '../../../postgres/api/tenant';
-import { UNLIMITED, upsertTenant } from '../../../postgres/api/tenant';
+import { NO_QUOTAS, upsertTenant } from '../../../postgres/api/tenant';
 import { Quotas } from '../../../workers/api/tenants/quotas';
 import type { TestDatabase } from '../../helpers/database';
 import { createDatabase } from '../../helpers/database';
@@ -15,7 +15,7 @@ afterAll(() => database.drop());
 const QUOTA = { problem: 'quota' };
 
 const tenant = (name: string, limits: Partial<TenantLimits>) =>
-  upsertTenant(database.pool, name, { ...UNLIMITED, ...limits });
+  upsertTenant(database.pool, name, { ...NO_QUOTAS, ...limits });
 const openQuotas = () => {
   let nowMs = 0;
   return { quotas: new Quotas(database.pool, () => nowMs), pass: (ms: number) => void (nowMs += ms) };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UNLIMITED, upsertTenant } from '../../../postgres/api/tenant';
+import { NO_QUOTAS, upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken } from '../../../postgres/api/token';
 import { idOfKey } from '../../../workers/api/idempotency';
 import { hashToken, newToken } from '../../../workers/api/tokens';
@@ -22,7 +22,7 @@ beforeAll(async () => {
   const make = async (name: keyof typeof tokens, limits: { tenant?: string }): Promise<number> =>
     (await insertToken(pool, { name, hash: hashToken(tokens[name]), scopes: ['submit', 'read'], ...limits })).id;
   for (const tenant of ['acme', 'rival'] as const) {
-    await upsertTenant(pool, tenant, UNLIMITED);
+    await upsertTenant(pool, tenant, NO_QUOTAS);
     await make(tenant, { tenant });
   }
   caller = await make('all', {});

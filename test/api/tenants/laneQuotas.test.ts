@@ -1,6 +1,6 @@
 import { defineHandler } from '../../../handlers';
 import type { TenantLimits } from '../../../postgres/api/tenant';
-import { UNLIMITED, readBacklog, upsertTenant } from '../../../postgres/api/tenant';
+import { NO_QUOTAS, readBacklog, upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken } from '../../../postgres/api/token';
 import { hashToken, newToken } from '../../../workers/api/tokens';
 import { eventually } from '../../helpers/eventually';
@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 const tenant = async (name: string, limits: Partial<TenantLimits>, handlers?: readonly string[]) => {
-  await upsertTenant(world.database.pool, name, { ...UNLIMITED, ...limits });
+  await upsertTenant(world.database.pool, name, { ...NO_QUOTAS, ...limits });
   const token = newToken();
   const scopes = ['submit', 'read', 'operate'] as const;
   await insertToken(world.database.pool, {

@@ -1,5 +1,5 @@
 import { defineHandler } from '../../../handlers';
-import { UNLIMITED, upsertTenant } from '../../../postgres/api/tenant';
+import { NO_QUOTAS, upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken, SCOPES } from '../../../postgres/api/token';
 import { hashToken, newToken } from '../../../workers/api/tokens';
 import type { ApiWorld } from '../world';
@@ -31,7 +31,7 @@ beforeAll(async () => {
     await insertToken(pool, { name, hash: hashToken(tokens[name]), scopes: SCOPES, ...limits });
   };
   for (const tenant of ['acme', 'rival']) {
-    await upsertTenant(pool, tenant, UNLIMITED);
+    await upsertTenant(pool, tenant, NO_QUOTAS);
     await make(tenant, { tenant });
   }
   await make('acmesOrders', { tenant: 'acme', handlers: ['ord*'] });

@@ -1,4 +1,4 @@
-import { UNLIMITED, upsertTenant } from '../../../postgres/api/tenant';
+import { NO_QUOTAS, upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken } from '../../../postgres/api/token';
 import { hashToken, newToken } from '../../../workers/api/tokens';
 import { eventually } from '../../helpers/eventually';
@@ -10,7 +10,7 @@ import { items, openWorld } from '../world';
 let world: ApiWorld;
 beforeAll(async () => {
   world = await openWorld();
-  await upsertTenant(world.database.pool, 'acme', UNLIMITED);
+  await upsertTenant(world.database.pool, 'acme', NO_QUOTAS);
 });
 afterAll(() => world.stop());
 

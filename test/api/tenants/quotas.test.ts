@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { TenantLimits } from '../../../postgres/api/tenant';
-import { UNLIMITED, upsertTenant } from '../../../postgres/api/tenant';
+import { NO_QUOTAS, upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken } from '../../../postgres/api/token';
 import { Recipients } from '../../../client/callbacks/recipients';
 import { Quotas } from '../../../workers/api/tenants/quotas';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 const tenant = async (name: string, limits: Partial<TenantLimits>) => {
-  await upsertTenant(world.database.pool, name, { ...UNLIMITED, ...limits });
+  await upsertTenant(world.database.pool, name, { ...NO_QUOTAS, ...limits });
   const token = newToken();
   const scopes = ['submit', 'read'] as const;
   await insertToken(world.database.pool, { name, hash: hashToken(token), scopes, tenant: name });

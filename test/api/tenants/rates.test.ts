@@ -1,4 +1,4 @@
-import { UNLIMITED, upsertTenant } from '../../../postgres/api/tenant';
+import { NO_QUOTAS, upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken } from '../../../postgres/api/token';
 import type { ApiProblem } from '../../../workers/api/problem';
 import { Quotas } from '../../../workers/api/tenants/quotas';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 test('what is more is refused with the time after which it fits; a large call owes the rest', async () => {
-  await upsertTenant(world.database.pool, 'paced', { ...UNLIMITED, maxPerSecond: 10 });
+  await upsertTenant(world.database.pool, 'paced', { ...NO_QUOTAS, maxPerSecond: 10 });
   let ms = 0;
   const quotas = new Quotas(world.database.pool, () => ms);
   const admit = (n: number, of = quotas): Promise<number> => {
@@ -53,7 +53,7 @@ test('what is more is refused with the time after which it fits; a large call ow
 
 test('a caller hears of it, nothing is written, and it goes on by itself', async () => {
   const { pool } = world.database;
-  await upsertTenant(pool, 'fast', { ...UNLIMITED, maxPerSecond: 2 });
+  await upsertTenant(pool, 'fast', { ...NO_QUOTAS, maxPerSecond: 2 });
   const token = newToken();
   await insertToken(pool, { name: 'fast', hash: hashToken(token), scopes: ['submit', 'read'], tenant: 'fast' });
   const call = (route: string, body: unknown) => world.call(route, { token, body });

@@ -2,7 +2,7 @@ import pino from 'pino';
 import { createClient } from '../../../client';
 import { defineHandler } from '../../../handlers';
 import { defineFunction } from '../../../handlers/functions';
-import { UNLIMITED, upsertTenant } from '../../../postgres/api/tenant';
+import { NO_QUOTAS, upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken, readTokens, SCOPES } from '../../../postgres/api/token';
 import { plannedMigrations } from '../../../postgres/migrating/migrate';
 import { ROLES } from '../../../postgres/migrating/roles';
@@ -95,7 +95,7 @@ test('the HTTP API as muster_worker: it knows tokens, notes their use, and write
   const api = await startApi(settings, { log: pino({ level: 'silent' }), maxConnections: 4 });
   const call = caller(() => api.url);
   try {
-    await upsertTenant(database.pool, 'acme', { ...UNLIMITED, maxQueued: 1 });
+    await upsertTenant(database.pool, 'acme', { ...NO_QUOTAS, maxQueued: 1 });
     const [limited, operator] = [newToken(), newToken()];
     const made = { name: 'role', scopes: SCOPES };
     await insertToken(database.pool, { ...made, hash: hashToken(limited), tenant: 'acme' });

@@ -1,4 +1,4 @@
-import { UNLIMITED, upsertTenant } from '../../../postgres/api/tenant';
+import { NO_QUOTAS, upsertTenant } from '../../../postgres/api/tenant';
 import type { NewToken, Scope } from '../../../postgres/api/token';
 import { insertToken, SCOPES } from '../../../postgres/api/token';
 import { hashToken, newToken } from '../../../workers/api/tokens';
@@ -33,7 +33,7 @@ export const KINDS: readonly Kind[] = [
 
 /** Makes a token of each kind, and returns the text of each. */
 export const makeTokens = async ({ database }: ApiWorld): Promise<Map<Kind, string | null>> => {
-  await upsertTenant(database.pool, TENANT, UNLIMITED);
+  await upsertTenant(database.pool, TENANT, NO_QUOTAS);
   const made = new Map<Kind, string | null>();
   for (const kind of KINDS) {
     const text = newToken();

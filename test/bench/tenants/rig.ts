@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '../../../client';
 import { createClient } from '../../../client';
 import type { TenantLimits } from '../../../postgres/api/tenant';
-import { UNLIMITED, upsertTenant } from '../../../postgres/api/tenant';
+import { NO_QUOTAS, upsertTenant } from '../../../postgres/api/tenant';
 import { insertToken } from '../../../postgres/api/token';
 import { hashToken, newToken } from '../../../workers/api/tokens';
 import { startServers } from '../../api/servers';
@@ -95,7 +95,7 @@ export const openRig = async (): Promise<Rig> => {
     client,
     database,
     token: async (tenant, limits = {}) => {
-      await upsertTenant(database.pool, tenant, { ...UNLIMITED, ...limits });
+      await upsertTenant(database.pool, tenant, { ...NO_QUOTAS, ...limits });
       const token = newToken();
       await insertToken(database.pool, { name: tenant, hash: hashToken(token), scopes: ['submit', 'read'], tenant });
       return token;
